@@ -21,6 +21,7 @@ export function createFleet(world: World, far: StoreServer, provider: Provider):
   function start(slot: number): void {
     if (slots[slot] !== undefined) return;
     const machine = world.newMachine("s", { drifts: true });
+    machine.isNext = slot % 2 === 1;
     world.note(`${machine.name} starts`);
     machine.deliver("timer", () => {
       slots[slot] = createService(world, machine, far, provider);

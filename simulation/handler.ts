@@ -6,6 +6,7 @@ import type { StepOptions } from "../packages/ichido/src/core/contract/options.t
 import type { TransactionRunner } from "../packages/ichido/src/core/contract/transaction.ts";
 import type { Machine } from "./machine.ts";
 import type { Action, Ending, RoutePlan } from "./plan.ts";
+import { isRenamed } from "./plan-deploys.ts";
 import { CallLost, type CallRequest, type Provider } from "./provider.ts";
 import type { SimulatedTransaction } from "./store-link.ts";
 import { isOpen, type Run, type Seen, type World } from "./world.ts";
@@ -40,6 +41,19 @@ const acknowledgedMs = ({ plan }: World): number => 2 * plan.driver.timeoutMs + 
 function visibleAfterMs(world: World): number {
   const { callMsMax, lagMs } = world.plan;
   return Math.ceil(callMsMax + lagMs + acknowledgedMs(world));
+}
+
+/** A step has another name in the next version. */
+function stepNameOf({ asked, machine }: HandlerParts, action: Action & { readonly name: string }): string {
+  return isRenamed(asked.route, action) && machine.isNext ? `${action.name}.next` : action.name;
+}
+
+/** With a result, under the name that it has in the other version: that result is not known to be of this step. */
+function isMadeElsewhere(parts: HandlerParts, action: Action & { readonly name: string }): boolean {
+  if (!isRenamed(parts.asked.route, action)) return false;
+  const name = stepNameOf(parts, action);
+  const isOfBoth = (each: string): boolean => each === action.name || each === `${action.name}.next`;
+  return parts.seen.steps.some((step) => step.state === "finished" && step.name !== name && isOfBoth(step.name));
 }
 
 export function bodyOf(id: string, intent: string, made: unknown): string {
@@ -92,6 +106,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     const isTold = action.provider === "tells";
     const isExcused =
       context === undefined ||
+      isMadeElsewhere(parts, action) ||
       route.runsWithoutStore ||
       (isTold && (world.plan.leaps || (action.do === "call" && !isOwner())));
     return {
@@ -134,28 +149,29 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     new Promise((resolve) => machine.after(world.isQuiet ? Math.min(ms, world.plan.leaseMs * 0.3) : ms, resolve));
 
   async function stepOnce(action: StepAction, context: Context): Promise<unknown> {
-    const options = stepOptions(action, context.reference(action.name));
+    const name = stepNameOf(parts, action);
+    const options = stepOptions(action, context.reference(name));
     try {
-      return await context.step(action.name, options, (step) => {
-        run.called.add(action.name);
-        if (seen.refusedSteps.has(`${run.fence} ${action.name}`)) {
-          world.violate("step-after-refusal", `${seen.id}: ${machine.name} calls ${action.name} all the same`);
+      return await context.step(name, options, (step) => {
+        run.called.add(name);
+        if (seen.refusedSteps.has(`${run.fence} ${name}`)) {
+          world.violate("step-after-refusal", `${seen.id}: ${machine.name} calls ${name} all the same`);
         }
-        if (seen.steps.some(({ name, state }) => name === action.name && state === "finished")) {
-          world.violate("step-made-again", `${seen.id}: ${machine.name} calls ${action.name}, whose result is stored`);
+        if (seen.steps.some((each) => each.name === name && each.state === "finished")) {
+          world.violate("step-made-again", `${seen.id}: ${machine.name} calls ${name}, whose result is stored`);
         }
         if (run.isOpen) {
-          world.violate("step-after-open", `${seen.id}: ${machine.name} calls ${action.name}, and was told to stop`);
+          world.violate("step-after-open", `${seen.id}: ${machine.name} calls ${name}, and was told to stop`);
         }
         if (!isOwner() && !world.plan.leaps) {
-          world.violate("step-on-lost-lease", `${seen.id}: ${machine.name} calls ${action.name} under a lost fence`);
+          world.violate("step-on-lost-lease", `${seen.id}: ${machine.name} calls ${name} under a lost fence`);
         }
-        judgeCall(world, seen, run, action.name);
+        judgeCall(world, seen, run, name);
         return provider.call(machine, requestOf(action, step.reference));
       });
     } catch (error) {
       if ((error instanceof OutcomeOpen || error instanceof FenceLost) && !context.signal.aborted) {
-        world.violate("loss-untold", `${seen.id}: ${action.name} told ${machine.name} to stop, and its signal did not`);
+        world.violate("loss-untold", `${seen.id}: ${name} told ${machine.name} to stop, and its signal did not`);
       }
       if (error instanceof OutcomeOpen) {
         run.isOpen = true;

@@ -1,4 +1,5 @@
 /** What may become of a record by one call, judged by the contract of stores and by what is promised to callers. */
+import type { Fingerprint } from "../packages/ichido/src/core/contract/record.ts";
 import type {
   Claim,
   ClaimRequest,
@@ -215,8 +216,12 @@ function judgeAgain(world: World, { seen, before }: Change, { owner }: ClaimRequ
   }
 }
 
+/** By any reading of theirs: that of the version before is told beside that of the next one. */
 function sameContent(record: StoredRecord, { fingerprint }: ClaimRequest): boolean {
-  return Buffer.compare(record.fingerprint.canonical, fingerprint.canonical) === 0;
+  const readings = ({ raw, canonical, former }: Fingerprint): string[] =>
+    [raw, canonical, former ?? canonical].map((hash) => Buffer.from(hash).toString("latin1"));
+  const known = readings(record.fingerprint);
+  return readings(fingerprint).some((reading) => known.includes(reading));
 }
 
 function judgeSettle(world: World, { seen, before, after, result, from }: Change, request: SettleRequest): void {

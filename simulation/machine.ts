@@ -35,6 +35,8 @@ export class Machine {
   isUntroubled = true;
   wakesAtMs: number | undefined;
   wasFrozen = false;
+  /** It runs the next version of what is being deployed. */
+  isNext = false;
   readonly #scheduler: Scheduler;
   readonly #clocks: Clocks;
   readonly #bornMs: number;

@@ -3,6 +3,7 @@
  * seed switches some faults off and turns others up. Everything that can be left out to shrink a history has an index.
  */
 import { againOf, forgetfulOf, type Again, type Memory } from "./plan-apart.ts";
+import { deployOf, type NextVersion } from "./plan-deploys.ts";
 import { livesOf } from "./plan-lives.ts";
 import { createRandom, type Random } from "./random.ts";
 
@@ -43,6 +44,8 @@ export interface RoutePlan {
   /** How the first attempts end, each at an action (before it). Later ones come to their end. */
   readonly early: readonly { readonly ending: Ending; readonly at: number }[];
   readonly ending: "created" | "declined";
+  /** Absent: all processes run the same version. */
+  readonly next?: NextVersion;
 }
 
 export type Item =
@@ -400,7 +403,9 @@ export function planOf(seed: number): Plan {
   const forgetful = forgetfulOf(seed, cut.routes, items, { leaseMs, spanMs });
   items.push(...forgetful.items);
   const lives = livesOf(seed, forgetful.routes.length, servers, { leaseMs, spanMs });
-  items.push(...(lives?.items ?? []));
+  const living = lives === undefined ? forgetful.routes : [...forgetful.routes, lives.route];
+  const deployed = deployOf(seed, living, { leaseMs, spanMs });
+  items.push(...(lives?.items ?? []), ...(deployed?.items ?? []));
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));
@@ -409,7 +414,7 @@ export function planOf(seed: number): Plan {
   const lost = again?.lost ?? memory?.lost;
   return {
     seed,
-    routes: lives === undefined ? forgetful.routes : [...forgetful.routes, lives.route],
+    routes: deployed === undefined ? living : [...living, deployed.route],
     persons,
     items,
     weather: lost === undefined ? weather : { ...weather, callLostBefore: lost, callLostAfter: lost },

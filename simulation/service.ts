@@ -68,6 +68,13 @@ function isOwn({ status, headers }: NeutralResponse): boolean {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** As the next version reads it, which tells the reading of this one beside it. */
+function readAnew(request: ClaimRequest): ClaimRequest {
+  const { version, raw, canonical } = request.fingerprint;
+  const fingerprint = { version: version + 1, raw, canonical: canonical.map((byte) => 255 - byte), former: canonical };
+  return { ...request, fingerprint };
+}
+
 /** A claim is sent while this very process has an outcome for the record: on its way, or not taken by the store. */
 function noteOwnOutcome(world: World, machine: Machine, { identity, owner }: ClaimRequest, sent?: number): void {
   const seen = world.seenOf(identity);
@@ -95,7 +102,12 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
     };
   }
   const listening = Object.assign(store, {
-    async claim(...args: Parameters<typeof plainClaim>) {
+    async claim(...given: Parameters<typeof plainClaim>) {
+      const [asked, ...more] = given;
+      const { prints } = world.route(asked.identity.operation).next ?? {};
+      // What is asked about was read before.
+      const isAnew = machine.isNext && prints === "version" && asked.takeover !== "open";
+      const args: typeof given = isAnew ? [readAnew(asked), ...more] : given;
       const sentMs = machine.monotonicMs();
       const key = keyHashOf(args[0].identity);
       // A reconciler with a store alone asks what happened before it decides, in whatever process it runs.
@@ -214,6 +226,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       retentionMs: route.retentionMs,
       statusUrl: (id) => `/operations/${id}`,
       ...(route.forgets ? { bodyBytesMax: 8 } : {}),
+      ...(machine.isNext && route.next?.prints === "bytes" ? { fingerprint: { compare: "bytes" } } : {}),
       dangerouslyRunWithoutStore: route.runsWithoutStore,
       ...(route.inFlight === "default" ? {} : { inFlight: route.inFlight }),
     };

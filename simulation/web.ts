@@ -37,7 +37,8 @@ export function send(world: World, fleet: Fleet, from: Machine, request: WebRequ
   const resetMs = random.between(0, plan.leaseMs * 0.3);
   const drawn = [random.int(0, 1_000), random.int(0, 1_000)] as const;
   const home = Number.parseInt(request.key.slice(0, 8), 16);
-  const { slot = plan.isSticky ? home : undefined } = request;
+  // Of two versions, the one that left a step may be the only one to tell what became of it.
+  const { slot = plan.isSticky && request.route.next === undefined ? home : undefined } = request;
   const slots = slot === undefined ? drawn : ([slot, slot] as const);
   const troubles = `${isLostBefore ? " lost" : ""}${isLostAfter ? " answer-lost" : ""}${gateway === undefined ? "" : ` gateway-${gateway}`}`;
   world.note(

@@ -1,5 +1,6 @@
 /** What the histories of the engine must show: the record, the policy of a request, the reconciler, the client. */
 import { client } from "./client.ts";
+import { deploys } from "./deploys.ts";
 import { engine } from "./engine.ts";
 import { lives } from "./lives.ts";
 import type { Mutant } from "./mutant.ts";
@@ -18,4 +19,5 @@ export const engineMutants: readonly Mutant[] = [
   ...reconciler,
   ...client,
   ...lives,
+  ...deploys,
 ];
