@@ -13,6 +13,7 @@ import type {
 } from "../packages/ichido/src/core/contract/store.ts";
 import { judgeLasting } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
+import { judgePatience } from "./patience.ts";
 import type { RoutePlan } from "./plan.ts";
 import { idOf, isOpen, isSealed, type Seen, type World } from "./world.ts";
 
@@ -95,6 +96,7 @@ export function judge(world: World, change: Change): void {
   else judgeOwned(world, change, change.request as Claim);
   judgeAnswer(world, change);
   judgeLasting(world, change);
+  judgePatience(world, change);
   noteLease(world, change);
   if (before !== undefined && after !== undefined && after.fence < before.fence) {
     world.violate("fence-not-growing", `${seen.id}: ${before.fence} then ${after.fence}`);

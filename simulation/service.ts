@@ -25,6 +25,7 @@ import { CommitFailed, type TransactionHandle } from "../packages/ichido/src/cor
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
 import { noteGrant } from "./judgement.ts";
 import type { Machine } from "./machine.ts";
+import { giveUpAfterMsOf } from "./patience.ts";
 import type { RoutePlan } from "./plan.ts";
 import type { Provider } from "./provider.ts";
 import { linkStore } from "./store-link.ts";
@@ -238,8 +239,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   let reconciler: Reconciler | undefined;
   const reconciled = plan.routes.filter(({ onUnknown }) => onUnknown === "verify");
   if (plan.reconciler !== undefined && reconciled.length > 0) {
-    const { everyMs, olderThanMs, giveUpAfterMs } = plan.reconciler;
-    const retentionMs = Math.min(...reconciled.map((route) => route.retentionMs));
+    const { everyMs, olderThanMs } = plan.reconciler;
     reconciler = createReconciler(plan.byEngine ? ichido : listening, {
       operations: Object.fromEntries(
         reconciled.map(({ operation }) => [
@@ -249,7 +249,7 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       ),
       everyMs,
       olderThanMs,
-      giveUpAfterMs: Math.min(giveUpAfterMs, Math.ceil(retentionMs / 2)),
+      giveUpAfterMs: giveUpAfterMsOf(plan),
       verifyMs: Math.min(50_000, Math.max(10, Math.ceil(plan.callMsMax * 2))),
       environment: machine.environment,
       onEvent: noted,

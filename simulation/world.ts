@@ -66,6 +66,8 @@ export interface Seen {
   readonly asked: WeakMap<ClaimRequest, ClaimResult["outcome"]>;
   /** Claims by a process with an outcome of its own for the fence, which it should have written first. */
   readonly hasty: Map<string, number>;
+  /** Fences of which something was said when their lease was over: since when is not to be seen any more. */
+  readonly disturbed: Set<number>;
   /** Claims by which the outside world is asked about a record in doubt. */
   readonly askers: Set<string>;
   /** Nobody has claimed its present life but to ask, so that nothing can have run in it. */
@@ -302,6 +304,7 @@ export class World {
         granted: new Map(),
         asked: new WeakMap(),
         hasty: new Map(),
+        disturbed: new Set(),
         askers: new Set(),
         isOnlyAsked: false,
         completed: new Set(),

@@ -42,4 +42,16 @@ export const reconciler: readonly Mutant[] = [
     "        unlessHeld: true,\n",
     "",
   ),
+  one(
+    "a reconciler gives up before its time",
+    "core/engine/reconciliation.ts",
+    "if (ageMs >= patienceMs) {",
+    "if (2 * ageMs >= patienceMs) {",
+  ),
+  one(
+    "a reconciler does not leave a doubt to its callers first",
+    "core/engine/next-looks.ts",
+    "if (lapsedMs >= olderThanMs) return true;",
+    "if (lapsedMs >= 0) return true;",
+  ),
 ];
