@@ -11,6 +11,7 @@ import {
   textOf,
   type Bed,
 } from "../../../../../test/support/engine-bed.ts";
+import type { Execution } from "../contract/decision.ts";
 import type { Store } from "../contract/store.ts";
 import { sentAgain } from "../record-machine/claim.ts";
 
@@ -246,5 +247,35 @@ describe("an answer that waits for the store", () => {
       await expect(first.context.unknown(made)).rejects.toMatchObject({ code: "usage-invalid" });
     });
     expect(textOf(responseOf(await all.ask()))).toBe('{"id":1}');
+  });
+});
+
+describe("I7 a branch whose step was noted before its key is given away does not call out", () => {
+  const threw = (first: Execution) => first.settle({ kind: "threw", error: new Error("out of stock") });
+  it.each([
+    ["by a handler that threw", threw],
+    ["by a handler that did nothing yet", (first: Execution) => answer(first, { status: 429 })],
+    ["by ctx.unknown", (first: Execution) => first.context.unknown({ status: 202, body: {} })],
+  ] as const)("%s", async (_how, giveAway) => {
+    const all = bed({});
+    const first = executionOf(await all.ask());
+    let calls = 0;
+    all.store.break("startStep", "late", 1);
+    const branch = first.context
+      .step("email", () => {
+        calls += 1;
+        return 1;
+      })
+      .catch((error: Error) => error.name);
+    await all.clock.advance(10);
+    for (const verb of ["suspend", "release"] as const) all.store.break(verb, "hang", 1);
+    const given = giveAway(first);
+    await all.clock.advance(10);
+    all.store.arrive();
+    await all.clock.advance(10);
+    expect(calls).toBe(0);
+    await all.clock.advance(10_000);
+    expect(await branch).toBe("FenceLost");
+    await given;
   });
 });

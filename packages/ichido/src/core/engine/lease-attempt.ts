@@ -30,6 +30,8 @@ export class LeaseAttempt extends Attempt {
   readonly startedMs: number;
   #answered = false;
   #ended = false;
+  /** Others may have the key as soon as the store hears of it: nothing more may be begun in its name. */
+  #isGivenAway = false;
   #settling: Promise<Settled> | undefined;
   /** What a branch says of an outcome that stays open, on its way. */
   #leaving: Promise<unknown> | undefined;
@@ -161,12 +163,14 @@ export class LeaseAttempt extends Attempt {
   }
 
   async #release(): Promise<Settled> {
+    this.#isGivenAway = true;
     await this.#writer.write("release", () => this.parts.calls.release(this.claim));
     return sendAsIs;
   }
 
   async #suspend(holdReason: string | undefined): Promise<Settled> {
     this.isLeftOpen = true;
+    this.#isGivenAway = true;
     const request = { ...this.claim, ...(holdReason === undefined ? {} : { holdReason }), ...this.news };
     await this.#writer.write("suspend", () => this.parts.calls.suspend(request));
     return sendAsIs;
@@ -255,8 +259,8 @@ export class LeaseAttempt extends Attempt {
   isTrusted(notedMs?: number): boolean {
     const live = this.#live;
     if (notedMs !== undefined) live.confirmedMs = Math.max(live.confirmedMs, notedMs - live.renewal.leaseMs / 2);
-    // Left open, or another's: the record is up to the reconciler and to people, whatever this handler still does.
-    const isOver = this.isLeftOpen || (this.answer !== undefined && this.answer.kind !== "own");
+    // Given back, left open, or another's: the record is up to others, whatever this handler still does.
+    const isOver = this.#isGivenAway || (this.answer !== undefined && this.answer.kind !== "own");
     return this.stoppedBy === undefined && !isOver && isTrusted(live, this.parts.settings.environment.monotonicMs());
   }
 
@@ -329,6 +333,7 @@ export class LeaseAttempt extends Attempt {
       throw new IchidoError("usage-invalid", "ctx.unknown was called after the handler had given its answer; await it");
     }
     const response = answerOf(made);
+    this.#isGivenAway = true;
     await this.#leave(async () => {
       const result = await this.#writer.writeAnswer("suspend", recordedOf(response), (interim) =>
         this.parts.calls.suspend({ ...this.claim, interim, ...this.news }),
