@@ -61,6 +61,7 @@ export function createFleet(world: World, far: StoreServer, provider: Provider):
     if (service === undefined || service.machine.wakesAtMs !== undefined) return;
     world.note(`${service.machine.name} is told to close`);
     leave(slot, awayMs);
+    service.machine.isClosing = true;
     service.machine.deliver("reply", () => {
       service.close().then(
         () => exit(service),

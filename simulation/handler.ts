@@ -89,6 +89,10 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     kept: undefined,
     isOpen: false,
     isCommitting: false,
+    hasGivenBack: false,
+    isLeft: false,
+    isLost: false,
+    branches: 0,
     called: new Set(),
     signal: context?.signal,
   };
@@ -97,6 +101,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
   seen.begun.add(run.fence);
   world.note(`${machine.name} runs ${seen.id} for ${intent}, attempt ${attempt}`);
   const isOwner = (): boolean => isOpen(seen.record) && seen.record.fence === run.fence;
+  const hasAnswered = (): boolean => seen.record?.state === "completed" && seen.record.fence === run.fence;
 
   if (context !== undefined && !isOwner() && !world.plan.leaps) {
     world.violate("handler-on-lost-lease", `${seen.id}: ${machine.name} begins under a lost fence`);
@@ -163,16 +168,20 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
         if (run.isOpen) {
           world.violate("step-after-open", `${seen.id}: ${machine.name} calls ${name}, and was told to stop`);
         }
-        if (!isOwner() && !world.plan.leaps) {
+        // A branch may outlast its handler, whose answer ends nothing that had begun before.
+        if (!isOwner() && !hasAnswered() && !world.plan.leaps) {
           world.violate("step-on-lost-lease", `${seen.id}: ${machine.name} calls ${name} under a lost fence`);
         }
         judgeCall(world, seen, run, name);
         return provider.call(machine, requestOf(action, step.reference));
       });
     } catch (error) {
-      if ((error instanceof OutcomeOpen || error instanceof FenceLost) && !context.signal.aborted) {
+      const isStopped = error instanceof OutcomeOpen || error instanceof FenceLost;
+      // What outlasts its handler tells itself alone.
+      if (isStopped && run.endedMs === undefined && !context.signal.aborted) {
         world.violate("loss-untold", `${seen.id}: ${name} told ${machine.name} to stop, and its signal did not`);
       }
+      if (error instanceof FenceLost) run.isLost = true;
       if (error instanceof OutcomeOpen) {
         run.isOpen = true;
         if (error.holdReason !== undefined && seen.releasedByPerson) {
@@ -200,7 +209,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
   async function act(action: Action): Promise<unknown> {
     switch (action.do) {
       case "pause":
-        return pause(action.ms);
+        return pause(attempt > 1 ? (action.laterMs ?? action.ms) : action.ms);
       case "call": {
         const reference = context?.reference(action.name) ?? `${asked.key}.${action.name}`;
         return provider.call(machine, requestOf(action, reference));
@@ -211,6 +220,23 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
           : step(action, context);
       case "transaction":
         return undefined;
+      case "beside": {
+        const branches = action.branches.map(branchOff);
+        if (action.isAwaited) return Promise.all(branches);
+        for (const each of branches) each.catch(() => undefined);
+        return undefined;
+      }
+    }
+  }
+
+  async function branchOff(actions: readonly Action[]): Promise<readonly unknown[]> {
+    run.branches += 1;
+    try {
+      const made: unknown[] = [];
+      for (const action of actions) made.push(await act(action));
+      return made;
+    } finally {
+      run.branches -= 1;
     }
   }
 
@@ -235,6 +261,12 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     switch (ending) {
       case "throw":
         throw new Error("the handler fails");
+      case "released":
+      case "released-throw":
+        context?.release();
+        run.hasGivenBack = context !== undefined;
+        if (ending === "released-throw" || route.via === "run") throw new Error("the handler has done nothing");
+        return { status: 409, body: bodyOf(seen.id, intent, "nothing") };
       case "error":
         return { status: 500, body: bodyOf(seen.id, intent, "error") };
       case "busy":
@@ -262,7 +294,7 @@ export async function runHandler(parts: HandlerParts): Promise<Made> {
     if (early !== undefined) return await end(early.ending, results);
     const made = await end(route.ending, { by: `${machine.name}#${attempt}`, results });
     // Who was told to stop has had an answer given for it.
-    if (made !== "made" && !run.isOpen) run.kept = made.body;
+    if (made !== "made" && !run.isOpen && !run.isLeft && !run.isLost) run.kept = made.body;
     return made;
   } catch (error) {
     if (error instanceof CallLost && route.onLostCall !== "throw") {

@@ -29,7 +29,9 @@ export class Machine {
   /** Messages sent so far: the fate of each is drawn by its number. */
   sent = 0;
   isAlive = true;
-  /** It was told to close down and has ended by itself. */
+  /** It was told to close down. */
+  isClosing = false;
+  /** It was, and has ended by itself. */
   hasExited = false;
   /** No fault has met it or its messages so far. */
   isUntroubled = true;

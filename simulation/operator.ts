@@ -6,7 +6,7 @@ import { bodyOf } from "./handler.ts";
 import { person } from "./judgement.ts";
 import type { Machine } from "./machine.ts";
 import type { Provider } from "./provider.ts";
-import { idOf, type Seen, type World } from "./world.ts";
+import { idOf, type Run, type Seen, type World } from "./world.ts";
 
 /**
  * Whose claim was granted is about to begin, as long as its own clock allows: where the store's clock has leapt, the lease
@@ -28,7 +28,9 @@ export function rightDecision(
   const id = idOf(record.identity);
   const seen = world.seenOf(record.identity);
   const runs = world.runs.filter((run) => run.id === id && run.fence !== -1);
-  if (runs.some((run) => run.machine.isAlive && run.endedMs === undefined)) return undefined;
+  const isAtWork = ({ machine, endedMs, branches }: Run): boolean =>
+    machine.isAlive && (endedMs === undefined || branches > 0);
+  if (runs.some(isAtWork)) return undefined;
   if (mayBegin(world, seen, record)) return undefined;
   // Under a key that was forgotten and used anew there may have been other content.
   const intents = new Set(runs.filter((run) => run.life === seen.life).map((run) => run.intent));

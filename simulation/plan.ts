@@ -3,8 +3,10 @@
  * seed switches some faults off and turns others up. Everything that can be left out to shrink a history has an index.
  */
 import { againOf, forgetfulOf, type Again, type Memory } from "./plan-apart.ts";
+import { crossingsOf } from "./plan-crossings.ts";
 import { deployOf, type NextVersion } from "./plan-deploys.ts";
 import { livesOf } from "./plan-lives.ts";
+import { waysOf } from "./plan-ways.ts";
 import { createRandom, type Random } from "./random.ts";
 
 /**
@@ -14,7 +16,8 @@ import { createRandom, type Random } from "./random.ts";
 export type ProviderKind = "honours" | "forgets" | "ignores" | "tells";
 
 export type Action =
-  | { readonly do: "pause"; readonly ms: number }
+  /** `laterMs`: of every attempt but the first. */
+  | { readonly do: "pause"; readonly ms: number; readonly laterMs?: number }
   | {
       readonly do: "step";
       readonly name: string;
@@ -22,10 +25,21 @@ export type Action =
       readonly policy: "inherited" | "rerun" | "hold" | "verify";
     }
   | { readonly do: "call"; readonly name: string; readonly provider: ProviderKind }
-  | { readonly do: "transaction"; readonly name: string };
+  | { readonly do: "transaction"; readonly name: string }
+  /** Branches side by side: the handler waits for all of them or for none. */
+  | { readonly do: "beside"; readonly branches: readonly (readonly Action[])[]; readonly isAwaited: boolean };
 
 /** How a handler ends before its time, or its answer where it comes to its end. */
-export type Ending = "created" | "declined" | "busy" | "error" | "throw" | "unknown";
+export type Ending =
+  | "created"
+  | "declined"
+  | "busy"
+  | "error"
+  | "throw"
+  | "unknown"
+  /** It gives its key back by `ctx.release`, and answers or throws. */
+  | "released"
+  | "released-throw";
 
 export interface RoutePlan {
   readonly operation: string;
@@ -46,6 +60,8 @@ export interface RoutePlan {
   readonly ending: "created" | "declined";
   /** Absent: all processes run the same version. */
   readonly next?: NextVersion;
+  /** Its answer goes out piece by piece: only that there was one is kept. */
+  readonly streams?: boolean;
 }
 
 export type Item =
@@ -136,6 +152,8 @@ export interface Plan {
   readonly executionMs: number;
   /** All who ask for a key come to the same process, while it is there. */
   readonly isSticky: boolean;
+  /** The share of what attempts say last that is long under way. */
+  readonly slowWords: number;
   /** How long the faults last. */
   readonly spanMs: number;
   readonly leaseMs: number;
@@ -402,10 +420,13 @@ export function planOf(seed: number): Plan {
   if (lossy.chance(0.02)) items.push(...forgetting(lossy, routes.length, leaseMs, spanMs));
   const forgetful = forgetfulOf(seed, cut.routes, items, { leaseMs, spanMs });
   items.push(...forgetful.items);
+  const isSticky = outages.length > 0 && apart.chance(0.7);
+  const drawn = { routes: waysOf(seed, forgetful.routes), weather, isSticky, slowWords: 0, items: [] };
+  const crossed = crossingsOf(seed, drawn, leaseMs, spanMs);
   const lives = livesOf(seed, forgetful.routes.length, servers, { leaseMs, spanMs });
   const living = lives === undefined ? forgetful.routes : [...forgetful.routes, lives.route];
   const deployed = deployOf(seed, living, { leaseMs, spanMs });
-  items.push(...(lives?.items ?? []), ...(deployed?.items ?? []));
+  items.push(...crossed.items, ...(lives?.items ?? []), ...(deployed?.items ?? []));
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));
@@ -414,10 +435,10 @@ export function planOf(seed: number): Plan {
   const lost = again?.lost ?? memory?.lost;
   return {
     seed,
-    routes: deployed === undefined ? living : [...living, deployed.route],
+    routes: [...crossed.routes, ...[lives, deployed].flatMap((each) => each?.route ?? [])],
     persons,
     items,
-    weather: lost === undefined ? weather : { ...weather, callLostBefore: lost, callLostAfter: lost },
+    weather: lost === undefined ? crossed.weather : { ...crossed.weather, callLostBefore: lost, callLostAfter: lost },
     servers,
     driver: { repeats: random.chance(0.7), timeoutMs, gives: random.chance(0.6) ? "up" : "late" },
     watches: random.chance(0.5),
@@ -439,7 +460,8 @@ export function planOf(seed: number): Plan {
     drift: random.chance(0.2) ? random.between(-0.02, 0.02) : 0,
     leaps,
     isShort,
-    isSticky: outages.length > 0 && apart.chance(0.7),
+    isSticky: crossed.isSticky,
+    slowWords: crossed.slowWords,
     again,
     memory,
   };

@@ -24,6 +24,7 @@ import type {
 import { CommitFailed, type TransactionHandle } from "../packages/ichido/src/core/contract/transaction.ts";
 import { bodyOf, runHandler, type Asked } from "./handler.ts";
 import { noteGrant } from "./judgement.ts";
+import { judgeLastWord, type LastWord } from "./last-words.ts";
 import type { Machine } from "./machine.ts";
 import { giveUpAfterMsOf } from "./patience.ts";
 import type { RoutePlan } from "./plan.ts";
@@ -91,15 +92,26 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
   const heard = new Set<string>();
   /** Keys, and the fence whose outcome was sent last. */
   const sent = new Map<string, number>();
+  /** Keys with fences whose last word may be on its way. */
+  const unheard = new Set<string>();
   const plainClaim = store.claim.bind(store);
   const plainStart = store.startStep.bind(store);
   const plainLanded = store.landed.bind(store);
   const plainRenew = store.renew.bind(store);
   const plainComplete = store.complete.bind(store);
-  function noteOutcome<Sent extends readonly [Claim, ...unknown[]]>(send: (...args: Sent) => Promise<Fenced>) {
-    return (...args: Sent): Promise<Fenced> => {
-      sent.set(keyHashOf(args[0].identity), args[0].fence);
-      return send(...args);
+  function noteOutcome<Sent extends readonly [Claim, ...unknown[]]>(
+    verb: LastWord,
+    send: (...args: Sent) => Promise<Fenced>,
+  ) {
+    return async (...args: Sent): Promise<Fenced> => {
+      const { identity, fence } = args[0];
+      const word = `${keyHashOf(identity)} ${fence}`;
+      sent.set(keyHashOf(identity), fence);
+      judgeLastWord(world, machine, { verb, isHeard: !unheard.has(word) }, args);
+      unheard.add(word);
+      const result = await send(...args);
+      unheard.delete(word);
+      return result;
     };
   }
   const listening = Object.assign(store, {
@@ -122,13 +134,13 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
       if (asks !== undefined && machine.monotonicMs() - sentMs < plan.driver.timeoutMs) heard.add(asks);
       return result;
     },
-    complete: noteOutcome(async (request: CompleteRequest, handle?: TransactionHandle) => {
+    complete: noteOutcome("complete", async (request: CompleteRequest, handle?: TransactionHandle) => {
       const result = await plainComplete(request, handle);
       if (handle !== undefined && result === "ok") world.seenOf(request.identity).written.add(request.fence);
       return result;
     }),
-    release: noteOutcome(store.release.bind(store)),
-    suspend: noteOutcome(store.suspend.bind(store)),
+    release: noteOutcome("release", store.release.bind(store)),
+    suspend: noteOutcome("suspend", store.suspend.bind(store)),
     async startStep(request: StepRequest) {
       const result = await plainStart(request);
       const name = `${request.fence} ${request.name}`;
@@ -301,7 +313,9 @@ export function createService(world: World, machine: Machine, far: StoreServer, 
           headers: [["content-type", "application/json"]],
           body: encoder.encode(made.body),
         };
-        const settled = await execution.settle({ kind: "answered", response });
+        const settled = await (request.route.streams === true
+          ? execution.beginStream(response)
+          : execution.settle({ kind: "answered", response }));
         return settled.kind === "replace"
           ? web(settled.response, "layer")
           : web(response, "handler", settled.addHeaders);

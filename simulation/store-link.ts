@@ -16,6 +16,7 @@ import type { Statement, StoreServer } from "./store-server.ts";
 import type { World } from "./world.ts";
 
 const repeatable = new Set(["claim", "complete", "renew", "startStep", "finishStep", "steps", "find", "tick", "ping"]);
+const lastWords = new Set(["complete", "release", "suspend"]);
 const triesMax = 3;
 const tryPart = 0.5;
 const lostPauseMs = 5;
@@ -98,6 +99,13 @@ export function linkStore(world: World, machine: Machine, server: StoreServer): 
         const forMs = leaseMs * random.between(0.3, 3);
         const first = random.pick(["reply", "timer"] as const);
         scheduler.after(random.between(0, toMs + backMs), () => world.freeze(machine, forMs, first));
+      }
+    }
+    if (lastWords.has(verb) && plan.slowWords > 0) {
+      const slow = createRandom(plan.seed, machine.number, machine.sent, 163);
+      if (slow.chance(plan.slowWords) && world.strikes(`${name}:slow-word`)) {
+        machine.isUntroubled = false;
+        toMs += leaseMs * slow.between(0.3, 1.5);
       }
     }
     return { toMs, backMs, isLost, breaksAfterMs, twiceMs };

@@ -110,6 +110,14 @@ export interface Run {
   isOpen: boolean;
   /** It waits for the end of its transaction. */
   isCommitting: boolean;
+  /** It said that nothing was done, and ended. */
+  hasGivenBack: boolean;
+  /** Its process has sent word that it is left open, before it came to its end. */
+  isLeft: boolean;
+  /** A step told one of its branches that the key is another's. */
+  isLost: boolean;
+  /** Branches under way, which may outlast it. */
+  branches: number;
   /** Steps that called out. */
   readonly called: Set<string>;
   /** Told to the handler when it must stop. */

@@ -1,4 +1,5 @@
 /** What the histories of the engine must show: the record, the policy of a request, the reconciler, the client. */
+import { branchMutants } from "./branches.ts";
 import { client } from "./client.ts";
 import { deploys } from "./deploys.ts";
 import { engine } from "./engine.ts";
@@ -16,6 +17,7 @@ export const engineMutants: readonly Mutant[] = [
   ...engine,
   ...outcomeMutants,
   ...stepMutants,
+  ...branchMutants,
   ...reconciler,
   ...client,
   ...lives,
