@@ -11,7 +11,7 @@ import type {
   StoredRecord,
   SuspendRequest,
 } from "../packages/ichido/src/core/contract/store.ts";
-import { judgeLasting } from "./lasting.ts";
+import { judgeLasting, judgeTold } from "./lasting.ts";
 import type { Machine } from "./machine.ts";
 import { judgePatience } from "./patience.ts";
 import type { RoutePlan } from "./plan.ts";
@@ -96,6 +96,7 @@ export function judge(world: World, change: Change): void {
   else judgeOwned(world, change, change.request as Claim);
   judgeAnswer(world, change);
   judgeLasting(world, change);
+  judgeTold(world, change);
   judgePatience(world, change);
   noteLease(world, change);
   if (before !== undefined && after !== undefined && after.fence < before.fence) {

@@ -2,6 +2,7 @@
 import type { AuditEntry } from "../packages/ichido/src/core/contract/history.ts";
 import type {
   ClaimRequest,
+  ClaimResult,
   Landed,
   LandedRequest,
   SettleRequest,
@@ -43,6 +44,20 @@ export function judgeLasting(world: World, change: Change): void {
   const isLeased = isGranted || ((verb === "renew" || verb.endsWith("Step")) && isOk(change.result) && leftMs !== 0);
   if (isLeased && (leftMs < least - spareMs || leftMs > (leaseMs ?? 0) + spareMs)) {
     world.violate("lease-other", `${seen.id}: ${leftMs} ms by ${verb}, ${leaseMs} were asked for`);
+  }
+}
+
+/** An answer or a release ends every doubt; who waits is told for how long. */
+export function judgeTold(world: World, { seen, verb, after, result }: Change): void {
+  if (after === undefined) return;
+  const isEnded = after.state === "completed" || after.state === "failed";
+  if (isEnded && (after.holdReason !== undefined || after.interim !== undefined)) {
+    world.violate("sealed-anew", `${seen.id}: ${after.state} by ${verb}, and a doubt is left in it`);
+  }
+  if (verb !== "claim") return;
+  const claimed = result as ClaimResult;
+  if (claimed.outcome === "processing" && !isNear(claimed.leaseLeftMs, after.leaseLeftMs ?? 0)) {
+    world.violate("lease-other", `${seen.id}: told ${claimed.leaseLeftMs} ms, it is ${after.leaseLeftMs} ms`);
   }
 }
 

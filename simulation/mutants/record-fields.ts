@@ -47,6 +47,12 @@ const taken: readonly Mutant[] = [
     "const leaseUs = leaseEndUs(terms.leaseMs / 2, nowUs);",
   ),
   one(
+    "who waits is not told how long the lease lasts",
+    claim,
+    "leaseLeftMs: Math.max(0, Math.ceil(leaseLeftMs)), attempts",
+    "leaseLeftMs: 0 * leaseLeftMs, attempts",
+  ),
+  one(
     "who waits is told of a living owner as unknown",
     claim,
     'if (live) return "processing";',
@@ -84,6 +90,12 @@ const changed: readonly Mutant[] = [
     owned,
     ": [...held.steps, change(begun)];",
     ": [change(begun)];",
+  ),
+  one(
+    "an answer leaves the hold in the record",
+    owned,
+    '    state: "completed",\n    leaseUs: 0,\n    interim: undefined,\n    holdReason: undefined,',
+    '    state: "completed",\n    leaseUs: 0,\n    interim: undefined,',
   ),
   one("a decision leaves no trace", settle, "audit: [...record.audit, entry]", "audit: (void entry, record.audit)"),
   one(
