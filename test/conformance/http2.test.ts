@@ -4,6 +4,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import * as http2 from "node:http2";
 import * as https from "node:https";
 import { connect as netConnect, type AddressInfo, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { connect as tlsConnect, type ConnectionOptions, type TlsOptions } from "node:tls";
 import fastify from "fastify";
 import Koa from "koa";
@@ -302,4 +303,37 @@ it("K-02 an empty body that ended while a layer in front was waiting is no body 
   const session = connect(port, "clear");
   expect(await ask(session, "key-1", "")).toMatchObject({ status: 200, body: "made" });
   expect((await ask(session, "key-1", "")).headers["idempotency-replayed"]).toBe("true");
+});
+
+/** Gateways pass on the lines of a server that speaks HTTP/1.1. */
+const hopByHop = { "transfer-encoding": "chunked", "keep-alive": "timeout=5" };
+const passOn: Readonly<Record<string, () => Promise<number>>> = {
+  async fastify() {
+    const app = fastify({ http2: true });
+    app.addContentTypeParser("text/plain", { parseAs: "string" }, (_request, body, done) => done(null, body));
+    await app.register(onFastify, { ichido: createIchido({ store: memoryStore(), ...options }) } as never);
+    app.post("/", { config: { idempotency: { operation } } }, (_request, reply) =>
+      reply.headers(hopByHop).send(Readable.from([Buffer.from("passed on")])),
+    );
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    open.push(() => app.close());
+    return (app.server.address() as AddressInfo).port;
+  },
+  koa() {
+    const ichido = createIchido<Koa.Context>({ store: memoryStore(), ...options });
+    const app = new Koa().use(onKoa(ichido, { operation })).use((ctx) => {
+      ctx.set(hopByHop);
+      ctx.body = Readable.from([Buffer.from("passed on")]);
+    });
+    const listener = app.callback();
+    return listen(serverOf("clear", (request, response) => void listener(request, response)));
+  },
+};
+
+it.each(Object.entries(passOn))("R-02 %s: lines of HTTP/1.1 connections are dropped", async (_, start) => {
+  const session = connect(await start(), "clear");
+  for (const replayed of [undefined, "true"]) {
+    const { status, headers, body } = await ask(session, "k", "x");
+    expect([status, headers["idempotency-replayed"], body]).toEqual([200, replayed, "passed on"]);
+  }
 });

@@ -6,6 +6,8 @@ import type { AnswerLike } from "../core/contract/options.ts";
 import type { HeaderLine } from "../core/contract/record.ts";
 import { headerOf, layerHeaders } from "../core/engine/recorder.ts";
 import { contentOf } from "../http/handed-answer.ts";
+import { dropConnectionLines } from "../http/http2.ts";
+import { isHttp2 } from "../http/node-request.ts";
 import { isPlain, payloadOf } from "../http/payload.ts";
 import type { Run } from "../http/node-guard.ts";
 import type { Capture } from "../http/node-response.ts";
@@ -129,6 +131,7 @@ async function recordAnswer(reply: ReplyLike, capture: Capture, given: unknown):
   const payload = unfold(reply, given);
   const content = contentOf(payload);
   if (content === undefined) return payload;
+  if (isHttp2(reply.raw.req)) dropConnectionLines(reply);
   if (!Object.hasOwn(reply, "send")) (reply as { send: unknown }).send = sendSomething;
   const headers = linesOf(reply, capture);
   const taken = await capture.hand({ status: reply.raw.statusCode, headers, content });

@@ -8,9 +8,10 @@ import type { Decider, RouteOptions } from "../core/contract/options.ts";
 import { headerOf } from "../core/engine/recorder.ts";
 import { captureLimitsOf, type BodyOptions } from "../http/body-limits.ts";
 import { contentOf, type Content } from "../http/handed-answer.ts";
+import { dropConnectionLines } from "../http/http2.ts";
 import { payloadOf } from "../http/payload.ts";
 import { createNodeGuard, wireNames, type WireOptions } from "../http/node-guard.ts";
-import { captureBytes, type NodeRequest } from "../http/node-request.ts";
+import { captureBytes, isHttp2, type NodeRequest } from "../http/node-request.ts";
 import type { Capture } from "../http/node-response.ts";
 import { replaceHeaders, sendableOf, setLayerLines } from "../http/send.ts";
 
@@ -71,6 +72,7 @@ async function recordAnswer(ctx: KoaContext, capture: Capture): Promise<void> {
   if (ctx.respond === false || ctx.res.headersSent) return;
   const content = contentOfBody(ctx);
   if (content === undefined) return;
+  if (isHttp2(ctx.req)) dropConnectionLines(ctx.res);
   const { status } = ctx;
   const taken = await capture.hand({ status, headers: capture.linesOf(ctx.res), content });
   if (taken === undefined) return;

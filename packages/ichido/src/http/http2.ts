@@ -16,7 +16,7 @@ const connectionLines = ["keep-alive", "proxy-connection", "transfer-encoding", 
  * RFC 9113 section 8.2.2: these have no place in HTTP/2, and Node throws over them when the head is sent. That would be
  * after the effect. The lines say nothing about the answer, so they are dropped.
  */
-export function dropConnectionLines(response: ServerResponse): void {
+export function dropConnectionLines(response: { removeHeader(name: string): unknown }): void {
   for (const name of connectionLines) response.removeHeader(name);
 }
 
