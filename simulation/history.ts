@@ -88,6 +88,12 @@ function play(stage: Stage, item: Item): void {
       return stage.shoppers[item.person]?.press();
     case "reload":
       return stage.shoppers[item.person]?.reload();
+    case "tab":
+      return stage.shoppers[item.person]?.pressElsewhere();
+    case "edit":
+      return stage.shoppers[item.person]?.edit();
+    case "full":
+      return stage.shoppers[item.person]?.fillUp(item.forMs);
     case "kill":
       return fleet.kill(item.server, item.awayMs);
     case "close":

@@ -43,7 +43,13 @@ function unawaited(random: Random, actions: readonly Action[], leaseMs: number):
   const branch = (...each: readonly Action[]): Action => ({ do: "beside", branches: [each], isAwaited: false });
   const chosen = random.next();
   if (twin?.do === "step" && chosen < 0.2) return actions.toSpliced(first, 0, branch(soon, twin));
-  if (chosen < 0.5) return actions.toSpliced(Math.max(0, first), 0, branch(stepOf(random, "alone")));
+  if (chosen < 0.5) {
+    const drawn = stepOf(random, "alone");
+    // A step after it may be left by a former attempt in which this one never began: it must not wait for a person.
+    const isLastStep = actions.every((action) => action.do !== "step" && action.do !== "beside");
+    const safe: Action = { do: "step", name: "alone", provider: "honours", policy: "rerun" };
+    return actions.toSpliced(Math.max(0, first), 0, branch(isLastStep ? drawn : safe));
+  }
   const rows = actions.findIndex((action) => action.do === "transaction");
   const end = rows === -1 ? actions.length : rows;
   return actions.toSpliced(end, 0, branch(soon, stepOf(random, "alone"), soon, stepOf(random, "last")));

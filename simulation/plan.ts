@@ -6,6 +6,7 @@ import { againOf, forgetfulOf, type Again, type Memory } from "./plan-apart.ts";
 import { crossingsOf } from "./plan-crossings.ts";
 import { deployOf, type NextVersion } from "./plan-deploys.ts";
 import { livesOf } from "./plan-lives.ts";
+import { tabsOf } from "./plan-tabs.ts";
 import { waysOf } from "./plan-ways.ts";
 import { createRandom, type Random } from "./random.ts";
 
@@ -77,6 +78,12 @@ export type Item =
     }
   | { readonly kind: "press"; readonly atMs: number; readonly person: number }
   | { readonly kind: "reload"; readonly atMs: number; readonly person: number }
+  /** The person presses in another tab, be it after all is done. */
+  | { readonly kind: "tab"; readonly atMs: number; readonly person: number }
+  /** The cart is changed. */
+  | { readonly kind: "edit"; readonly atMs: number; readonly person: number }
+  /** The browser keeps nothing new. */
+  | { readonly kind: "full"; readonly atMs: number; readonly person: number; readonly forMs: number }
   | { readonly kind: "kill"; readonly atMs: number; readonly server: number; readonly awayMs: number }
   | { readonly kind: "close"; readonly atMs: number; readonly server: number; readonly awayMs: number }
   | {
@@ -427,6 +434,7 @@ export function planOf(seed: number): Plan {
   const living = lives === undefined ? forgetful.routes : [...forgetful.routes, lives.route];
   const deployed = deployOf(seed, living, { leaseMs, spanMs });
   items.push(...crossed.items, ...(lives?.items ?? []), ...(deployed?.items ?? []));
+  items.push(...tabsOf(seed, persons, leaseMs, spanMs));
   items.sort((one, other) => one.atMs - other.atMs);
   const callMsMax = leaseMs * random.between(0.1, 0.6);
   const timeoutMs = Math.ceil(leaseMs * random.between(0.15, 0.9));

@@ -44,4 +44,22 @@ export const client: readonly Mutant[] = [
     "        !isFinal(meaning) ||\n",
     "        !isFinal(meaning) ||\n        answer.status < 300 ||\n",
   ),
+  one(
+    "a changed payload keeps the key",
+    "client/attempt.ts",
+    "const now = [last, open].find((each) => each?.hash === hash) ?? {",
+    "const now = [last, open].find((each) => each !== undefined) ?? {",
+  ),
+  one(
+    "something else is begun although the outcome is open",
+    "client/attempt.ts",
+    "if (open?.sentAtMs !== undefined && open.hash !== hash) throw changed(name, otherContent);",
+    "",
+  ),
+  one(
+    "what is declined keeps its key",
+    "client/attempt.ts",
+    "else await storage.removeItem(placeOf(name));",
+    "else void 0;",
+  ),
 ];
