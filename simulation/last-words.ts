@@ -19,13 +19,15 @@ export function judgeLastWord(
   { verb, isHeard }: { readonly verb: LastWord; readonly isHeard: boolean },
   [{ identity, fence }, transaction]: readonly [Claim, ...unknown[]],
 ): void {
-  const { id } = world.seenOf(identity);
+  const { id, completed } = world.seenOf(identity);
   const run = world.runs.find((each) => each.id === id && each.fence === fence && each.machine === machine);
   if (run === undefined || world.nowMs - run.startedMs >= world.plan.executionMs) return;
-  const { kept, hasGivenBack, isLeft, endedMs } = run;
+  const { kept, hasGivenBack, isLeft, endedMs, branches } = run;
   if (machine.isClosing && isHeard) return;
   if (verb === "suspend" && endedMs === undefined) run.isLeft = true;
-  if (kept !== undefined && verb !== "complete") {
+  // What the store has cannot be taken back: whoever looked for a copy a moment before that is refused.
+  const isLook = completed.has(fence) && branches === 0;
+  if (kept !== undefined && verb !== "complete" && !isLook) {
     world.violate("answer-taken-back", `${id}: ${machine.name} has answered, and sends ${verb}`);
   }
   if (machine.isClosing) return;
