@@ -11,8 +11,8 @@ export const client: readonly Mutant[] = [
   one(
     "a key for every try",
     "client/client.ts",
-    "headers.set(...parts.headerOf(sending.attempt.key));",
-    "headers.set(...parts.headerOf(`${sending.attempt.key.slice(0, 24)}${Math.floor(Math.random() * 1e12)}`.slice(0, 36)));",
+    "headers.set(...parts.headerOf(sending.attempt));",
+    "const key = `${sending.attempt.key.slice(0, 24)}${Math.floor(Math.random() * 1e12)}`.slice(0, 36);\n    headers.set(...parts.headerOf({ key }));",
   ),
   one(
     "an unknown outcome ends the attempt",

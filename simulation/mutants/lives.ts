@@ -20,15 +20,15 @@ export const lives: readonly Mutant[] = [
   ),
   one(
     "the answer of a later attempt is remembered for a whole retention",
-    attempt,
-    'if (result === "ok" && grant.origin === "new")',
-    'if (result === "ok")',
+    "core/record-machine/seen.ts",
+    'return grant.origin === "new" ? retentionToldMs(grant) : undefined;',
+    "return retentionToldMs(grant);",
   ),
   one(
     "an answer is remembered that the store did not take",
     attempt,
-    'if (result === "ok" && grant.origin === "new")',
-    'if (grant.origin === "new")',
+    "this.isKept ? answerGoodForMs(grant) : undefined",
+    "answerGoodForMs(grant)",
   ),
   one(
     "a new life has the content of the one before",
