@@ -23,11 +23,13 @@ export function judgeLastWord(
   const run = world.runs.find((each) => each.id === id && each.fence === fence && each.machine === machine);
   if (run === undefined || world.nowMs - run.startedMs >= world.plan.executionMs) return;
   const { kept, hasGivenBack, isLeft, endedMs, branches } = run;
-  if (machine.isClosing && isHeard) return;
   if (verb === "suspend" && endedMs === undefined) run.isLeft = true;
+  if (machine.isClosing && isHeard) return;
   // What the store has cannot be taken back: whoever looked for a copy a moment before that is refused.
   const isLook = completed.has(fence) && branches === 0;
-  if (kept !== undefined && verb !== "complete" && !isLook) {
+  // What was handed over at work is handed over again where that was not heard, whatever its handler says by then.
+  const isSentAgain = isLeft && machine.isClosing && verb === "suspend";
+  if (kept !== undefined && verb !== "complete" && !isLook && !isSentAgain) {
     world.violate("answer-taken-back", `${id}: ${machine.name} has answered, and sends ${verb}`);
   }
   if (machine.isClosing) return;

@@ -18,7 +18,8 @@ function averagesIn(output: string): Readonly<Record<string, number>> {
  * attempt comes back; 5167, a call without a key, beside one with a key; 7207, a lease that a clock gone back makes longer
  * than people wait; 12242, an outage that is longer than a key is tried to be given back; 16252, an answer too large to be
  * kept, past its retention; 16704, a person who decides on what was true a moment ago; 19704, a second answer of a process
- * whose first was not taken; 111, a branch whose attempt gives its key back.
+ * whose first was not taken; 111, a branch whose attempt gives its key back; 16347, a process that closes in an outage,
+ * whose hand-over is sent again.
  */
 test(
   "20,000 histories of the engine break no promise, and each meets enough to mean something",
