@@ -1,4 +1,5 @@
 /** What crosses, drawn apart: leases shorter than messages, outcomes of two attempts, a close beside an answer. */
+import { limits } from "../packages/ichido/src/core/contract/defaults.ts";
 import type { Action, Item, Plan, RoutePlan, Weather } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
 
@@ -22,7 +23,10 @@ const swapped = (routes: readonly RoutePlan[], place: number, route: RoutePlan):
 
 /** The word of a claim may be longer under way than its lease, while its process claims the key again. */
 function shortLeases(random: Random, plan: Crossed, leaseMs: number, spanMs: number): Crossed {
-  const routes = plan.routes.map((route) => ({ ...route, leaseMs: Math.ceil(leaseMs * random.between(0.15, 0.4)) }));
+  const routes = plan.routes.map((route) => ({
+    ...route,
+    leaseMs: Math.max(limits.leaseMsMin, Math.ceil(leaseMs * random.between(0.15, 0.4))),
+  }));
   const asked = { kind: "ask", route: random.int(0, routes.length - 1), key: crossedKey, principal: 0 } as const;
   const firstMs = random.between(0, spanMs * 0.7);
   const items = Array.from({ length: 6 }, () => {

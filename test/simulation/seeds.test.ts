@@ -69,6 +69,7 @@ const told: readonly (readonly [seed: number, what: string])[] = [
   [1_610_010_543, "a record that is taken over while its attempt waits for COMMIT, on a clock that has leapt"],
   [1_510_018_850, "a copy of a claim that revives the lease of a handler which was told to stop"],
   [80_091_005, "a late attempt whose key is used anew for something else"],
+  [81_672, "leases as short as they may be"],
   [2_100_009_706, "a look for a copy of a claim that has seen its attempt a moment before its answer"],
 ];
 
