@@ -8,6 +8,7 @@ const mended: Readonly<Record<string, string>> = {
   fc64002bdb: "seeds 1000141298 and 1000179662, which were mended after it and are tests",
   "5532213e61": "seed 1400157735, which the watcher took for wrong and does not any more; it is a test",
   "6ee0642743": "seed 1100001713 and three of its kind, which were mended after it; the first is a test",
+  b90e921004: "seed 81672 and one of its kind, which asked for a lease shorter than any may be; it is a test",
 };
 
 /** The source of a commit, where it is known. */
